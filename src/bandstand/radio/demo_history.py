@@ -3,23 +3,17 @@
 It is written to the log like any other, by keys that say what it is, and can be erased as a whole.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
 import numpy as np
+from sqlalchemy import Connection
 
 from bandstand.store import accounts
 from bandstand.store.events import events
 from bandstand.store.events.append import append
 from bandstand.store.events.values import NewEvent
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from sqlalchemy import Connection
-
-    from bandstand.store.songs.songs import SongRecord
+from bandstand.store.songs.songs import SongRecord
 
 _KEY: Final = "made up"
 _DAY_MS: Final = 86_400_000

@@ -3,19 +3,15 @@
 Only what a listener has changed is stored, so a better default reaches all others.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+from sqlalchemy import Connection
 
 from bandstand.core.registry import ALGORITHMS, WITH_NAMES
 from bandstand.errors import InvalidInputError
 from bandstand.store import accounts
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sqlalchemy import Connection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

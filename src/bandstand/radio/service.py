@@ -12,50 +12,41 @@ A catalogue is as old as its last refresh. So a selected song is looked up in th
 is offered; songs that have left the library meanwhile are excluded.
 """
 
-from __future__ import annotations
-
 import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Any, Final, TypeVar
 
+from sqlalchemy import Connection
+
+from bandstand._util.clock import Clock
 from bandstand.core.registry import ALGORITHMS
 from bandstand.errors import NotFoundError
-from bandstand.music.catalogue.catalogue import load_catalogue
+from bandstand.music.catalogue.catalogue import Catalogue, load_catalogue
 from bandstand.radio.background import BackgroundWorker
+from bandstand.radio.explain.taste import Taste
 from bandstand.radio.explain.why import (
+    Why,
     explained,
     known_novelty,
     only,
     preference_of,
     rating_deviation,
 )
-from bandstand.radio.listener_cache import ListenerCache
+from bandstand.radio.listener_cache import CachedListener, ListenerCache
 from bandstand.radio.listener_settings import ListenerSettings, checked_changes, settings_of
-from bandstand.radio.selection.filters import ANY_SONG
+from bandstand.radio.log.fold import Ledger
+from bandstand.radio.selection.filters import ANY_SONG, Station
+from bandstand.radio.selection.select import RadioListener, Selection
 from bandstand.store import accounts
+from bandstand.store.database.connection import Store
 from bandstand.store.database.writer import GroupWriter
 from bandstand.store.events import events
+from bandstand.store.events.events import Appended, NewEvent
 from bandstand.store.songs import changes as song_changes
 from bandstand.store.songs import files, songs
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from concurrent.futures import Future
-    from typing import Any
-
-    from sqlalchemy import Connection
-
-    from bandstand._util.clock import Clock
-    from bandstand.music.catalogue.catalogue import Catalogue
-    from bandstand.radio.explain.taste import Taste
-    from bandstand.radio.explain.why import Why
-    from bandstand.radio.listener_cache import CachedListener
-    from bandstand.radio.log.fold import Ledger
-    from bandstand.radio.selection.filters import Station
-    from bandstand.radio.selection.select import RadioListener, Selection
-    from bandstand.store.database.connection import Store
-    from bandstand.store.events.events import Appended, NewEvent
-    from bandstand.store.songs.songs import SongRecord
+from bandstand.store.songs.songs import SongRecord
 
 Result = TypeVar("Result")
 

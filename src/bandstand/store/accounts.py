@@ -7,17 +7,16 @@ An account that is disabled, removed or gets another password is logged out at o
 end in the same transaction. Its app passwords end with the password.
 """
 
-from __future__ import annotations
-
 import json
 import secrets
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
+from sqlalchemy import ColumnElement, Connection, func, insert, select, text, update
 from sqlalchemy import delete as delete_from
-from sqlalchemy import func, insert, select, text, update
 
 from bandstand.errors import (
     InvalidInputError,
@@ -37,11 +36,6 @@ from bandstand.store.database.schema import (
 )
 from bandstand.store.database.secure_erase import request_erase
 from bandstand.store.events.values import FIRST_DIGEST
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sqlalchemy import ColumnElement, Connection
 
 
 def token_hash(token: str) -> bytes:

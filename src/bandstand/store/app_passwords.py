@@ -14,20 +14,18 @@ only be checked against the secret itself. It is no password of a person, opens 
 scope, and is in no backup and no export.
 """
 
-from __future__ import annotations
-
 import hmac
 import secrets
 from dataclasses import asdict, dataclass
 from hashlib import md5
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
+from sqlalchemy import Connection, Select, func, insert, select, update
 from sqlalchemy import delete as delete_from
-from sqlalchemy import func, insert, select, update
 
 from bandstand.errors import ConflictError, InvalidInputError, NotFoundError
 from bandstand.store import accounts
-from bandstand.store.accounts import token_hash
+from bandstand.store.accounts import Account, token_hash
 from bandstand.store.database.schema import (
     ACCOUNT,
     APP_PASSWORD,
@@ -35,11 +33,6 @@ from bandstand.store.database.schema import (
     checked_text,
     folded,
 )
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection, Select
-
-    from bandstand.store.accounts import Account
 
 AppScope = Literal["read", "play", "rate"]
 

@@ -3,20 +3,14 @@
 Each is a JSON object under a name. It is state: it may be lost without harm, and is in no export.
 """
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import Connection, delete, insert, select
 
 from bandstand.store import accounts
 from bandstand.store.database.schema import APP_STATE, checked_id, checked_short_text, json_to_text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sqlalchemy import Connection
 
 MAX_STATE_CHARS: Final = 1_000_000
 MAX_NAME_CHARS: Final = 64

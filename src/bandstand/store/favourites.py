@@ -7,25 +7,17 @@ A song is named by its id, an artist by its name, an album by its name and whose
 (`album_target`). Spellings of a name are one.
 """
 
-from __future__ import annotations
-
 import secrets
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from sqlalchemy import bindparam, literal_column, select
+from sqlalchemy import Connection, bindparam, literal_column, select
 
 from bandstand.store.database.schema import EVENT, LOG_END, checked_id, chunks
 from bandstand.store.events.append import append
-from bandstand.store.events.values import MAX_TARGET_CHARS, NewEvent
+from bandstand.store.events.values import MAX_TARGET_CHARS, NewEvent, Scope
 from bandstand.store.songs.pages import name_key
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from sqlalchemy import Connection
-
-    from bandstand.store.events.values import Scope
 
 _BETWEEN: Final = " · "
 

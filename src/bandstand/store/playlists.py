@@ -3,13 +3,12 @@
 Each belongs to one account, and every query names the owner: for all others it does not exist.
 """
 
-from __future__ import annotations
-
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from sqlalchemy import and_, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, and_, func, insert, select, update
 from sqlalchemy import delete as delete_from
 
 from bandstand.errors import ConflictError, InvalidInputError, NotFoundError
@@ -22,11 +21,6 @@ from bandstand.store.database.schema import (
     checked_text,
     chunks,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sqlalchemy import ColumnElement, Connection
 
 MAX_SONGS: Final = 10_000
 MAX_PLAYLISTS: Final = 1_000

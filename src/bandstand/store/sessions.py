@@ -4,24 +4,17 @@ A session is a random token of 256 bits that a browser keeps; the store has only
 that a copy of the store gives no access.
 """
 
-from __future__ import annotations
-
 import secrets
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from sqlalchemy import Connection, insert, select
 from sqlalchemy import delete as delete_from
-from sqlalchemy import insert, select
 
 from bandstand.errors import InvalidInputError
 from bandstand.store import accounts
-from bandstand.store.accounts import token_hash
+from bandstand.store.accounts import Account, token_hash
 from bandstand.store.database.schema import ACCOUNT, SESSION, checked_integer, checked_text
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from bandstand.store.accounts import Account
 
 _TOKEN_BYTES: Final = 32
 _MAX_CLIENT_CHARS: Final = 200

@@ -10,21 +10,16 @@ design's seed and the study's id, which participants never see. The seeds of the
 drawn for each participant who joins, also for one who withdrew before.
 """
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
+from sqlalchemy import Connection
 
 from bandstand.errors import InvalidInputError
 from bandstand.store import studies
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from bandstand.study.design import Design
+from bandstand.study.design import Design
 
 # Returns a whole number from 0 to below its argument.
 Draw: TypeAlias = Callable[[int], int]

@@ -10,39 +10,41 @@ nothing but the arm's ratings, and no other arm or radio learns from it. Recomme
 again from the store, so an LRU cache keeps those that fit its bytes.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+from sqlalchemy import Connection
 
+from bandstand._util.clock import Clock
 from bandstand.core.model.priors import radio_prior
 from bandstand.core.recommender import Answer, Recommender
 from bandstand.core.registry import name_now
 from bandstand.errors import NotFoundError
+from bandstand.music.catalogue.catalogue import Catalogue
+from bandstand.radio.service import Radio
 from bandstand.store import studies
+from bandstand.store.database.connection import Store
 from bandstand.store.songs import songs
+from bandstand.store.studies import ArmRow, PendingRow, SongRow
 from bandstand.study.protocol import SECOND, check_offer
-from bandstand.study.queries import locked_arm, no_study, participant_arm, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from sqlalchemy import Connection
-
-    from bandstand._util.clock import Clock
-    from bandstand.music.catalogue.catalogue import Catalogue
-    from bandstand.radio.service import Radio
-    from bandstand.store.database.connection import Store
-    from bandstand.store.studies import ArmRow, PendingRow, SongRow
-    from bandstand.study.queries import OfferedSong, OpenStudy, OpenStudyCache, ParticipantArm
-    from bandstand.study.records import SongSnapshot
+from bandstand.study.queries import (
+    OfferedSong,
+    OpenStudy,
+    OpenStudyCache,
+    ParticipantArm,
+    locked_arm,
+    no_study,
+    participant_arm,
+    shown,
+)
+from bandstand.study.records import SongSnapshot
 
 # Learning more ratings than this is quicker all at once.
 _MAX_UPDATES: Final = 8

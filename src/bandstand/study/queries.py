@@ -4,17 +4,21 @@ Nothing that participants see names an algorithm, a seed, a score or a reason, n
 choice took.
 """
 
-from __future__ import annotations
-
 import threading
 from collections import OrderedDict
+from collections.abc import Hashable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
-from bandstand.errors import BandstandError, NotFoundError, StudyUnreadableError
+from sqlalchemy import Connection
+
+from bandstand.errors import BandstandError, NotFoundError, RefusedError, StudyUnreadableError
 from bandstand.store import studies
 from bandstand.store.songs import songs
+from bandstand.store.songs.songs import SongRecord
+from bandstand.store.studies import ArmRow, StudyRow
+from bandstand.study.design import Design
 from bandstand.study.protocol import (
     SECOND,
     ArmState,
@@ -24,19 +28,8 @@ from bandstand.study.protocol import (
     next_step,
     refusal,
 )
-from bandstand.study.records import from_bytes
+from bandstand.study.records import SongSnapshot, from_bytes
 from bandstand.study.study_store import design_of
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable
-
-    from sqlalchemy import Connection
-
-    from bandstand.errors import RefusedError
-    from bandstand.store.songs.songs import SongRecord
-    from bandstand.store.studies import ArmRow, StudyRow
-    from bandstand.study.design import Design
-    from bandstand.study.records import SongSnapshot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,12 +8,17 @@ same number or two ratings of one song. A rating does no work of the model; that
 next song, whose answer is given when `answer_seconds` are over, whatever algorithm chose it.
 """
 
-from __future__ import annotations
-
 import secrets
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Final
 
+from sqlalchemy import Connection
+
+from bandstand._util.clock import Clock
+from bandstand.radio.service import Radio
 from bandstand.store import studies
+from bandstand.store.database.connection import Store
 from bandstand.store.songs import songs
 from bandstand.study.assignment import Draw, assigned_arms, draw_number
 from bandstand.study.next_song import SongChooser
@@ -21,7 +26,9 @@ from bandstand.study.protocol import SECOND, check_begin, check_rating, refusal
 from bandstand.study.queries import (
     Membership,
     OfferedSong,
+    OpenStudy,
     OpenStudyCache,
+    ParticipantArm,
     Progress,
     Status,
     locked_arm,
@@ -29,17 +36,6 @@ from bandstand.study.queries import (
     progress,
     status,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from concurrent.futures import Future
-
-    from sqlalchemy import Connection
-
-    from bandstand._util.clock import Clock
-    from bandstand.radio.service import Radio
-    from bandstand.store.database.connection import Store
-    from bandstand.study.queries import OpenStudy, ParticipantArm
 
 
 class StudyService:

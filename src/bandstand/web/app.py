@@ -3,17 +3,17 @@
 The OpenAPI description is completed by policies, bodies and the shapes of answers and errors.
 """
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import warnings
+from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from fastapi import APIRouter, FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
+from starlette.routing import BaseRoute
 
 from bandstand.store import app_passwords
 from bandstand.web import routes
@@ -21,17 +21,11 @@ from bandstand.web.answers import answer_schemas
 from bandstand.web.http import problems
 from bandstand.web.http.request_input import BodyReader, FileReader
 from bandstand.web.requests.authentication import check_policies, policy_of
+from bandstand.web.requests.context import Context
 from bandstand.web.requests.middleware import SecurityMiddleware
 from bandstand.web.rest.memory import RestMemory
 from bandstand.web.rest.router import router as rest_router
 from bandstand.web.security import browser_sessions
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from starlette.routing import BaseRoute
-
-    from bandstand.web.requests.context import Context
 
 
 def create_app(context: Context, routers: Sequence[APIRouter] | None = None) -> FastAPI:

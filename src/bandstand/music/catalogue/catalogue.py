@@ -17,42 +17,34 @@ value is replaced.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+from sqlalchemy import Connection
 
 from bandstand.core.model.history import FEATURE_LIMIT
 from bandstand.errors import InvalidInputError
 from bandstand.music.audio.descriptors.definition import VERSION
+from bandstand.music.audio.projection import Projection
 from bandstand.music.catalogue import columns as columns_file
 from bandstand.music.catalogue import refresh
 from bandstand.music.catalogue.artists import ArtistIds
 from bandstand.music.catalogue.columns import MAX_SECONDS, SongColumns
-from bandstand.music.catalogue.design_view import DesignView, groups_of, known_songs
-from bandstand.music.catalogue.matrix import SongIds, release_pages
-from bandstand.music.catalogue.names import NOTHING
+from bandstand.music.catalogue.design import Design
+from bandstand.music.catalogue.design_view import DesignView, KnownSong, groups_of, known_songs
+from bandstand.music.catalogue.matrix import FeatureMatrix, Features, SongIds, release_pages
+from bandstand.music.catalogue.names import NOTHING, Spellings
 from bandstand.music.catalogue.tags import spelled_tags, usual
+from bandstand.store.database.connection import Store
 from bandstand.store.songs import changes as song_changes
 from bandstand.store.songs import files, songs
 from bandstand.store.songs.changes import identity
 from bandstand.store.songs.pages import genre_names, name_key
-from bandstand.types import blocks, read_only
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from sqlalchemy import Connection
-
-    from bandstand.music.audio.projection import Projection
-    from bandstand.music.catalogue.design import Design
-    from bandstand.music.catalogue.design_view import KnownSong
-    from bandstand.music.catalogue.matrix import FeatureMatrix, Features
-    from bandstand.music.catalogue.names import Spellings
-    from bandstand.store.database.connection import Store
-    from bandstand.store.songs.songs import SongRecord
-    from bandstand.types import AnyArray, Indices
+from bandstand.store.songs.songs import SongRecord
+from bandstand.types import AnyArray, Indices, blocks, read_only
 
 NO_ROWS: Final[Indices] = read_only(np.empty(0, dtype=np.intp))
 # The length of a song of unknown or impossible length; longer ones are cut for planning.

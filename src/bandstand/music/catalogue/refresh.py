@@ -14,12 +14,15 @@ songs takes half a minute, to copy their rows less than a second.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
+from sqlalchemy import Connection
 
 from bandstand.errors import InvalidInputError, StoreError
 from bandstand.music.audio.descriptors.definition import NAMES, VERSION
@@ -29,27 +32,18 @@ from bandstand.music.catalogue.matrix import (
     ID_LENGTH,
     Chunks,
     FeatureMatrix,
+    Ids,
     SongIds,
     open_latest,
     release_pages,
     write,
 )
+from bandstand.store.database.connection import Store
 from bandstand.store.songs import changes as song_changes
 from bandstand.store.songs import files, projections, songs
 from bandstand.store.songs.changes import claim, identity
-from bandstand.types import blocks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from sqlalchemy import Connection
-
-    from bandstand.music.catalogue.matrix import Ids
-    from bandstand.store.database.connection import Store
-    from bandstand.store.songs.projections import ProjectionRecord
-    from bandstand.types import AnyArray, Indices, Matrix
-
+from bandstand.store.songs.projections import ProjectionRecord
+from bandstand.types import AnyArray, Indices, Matrix, blocks
 
 # ── Some songs replaced ─────────────────────────────────────────────────────────────────
 

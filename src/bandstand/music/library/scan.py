@@ -17,34 +17,28 @@ further on, and then that is where its song is; otherwise the song stays, with i
 the outcome depends neither on the order of the names nor on when a scan was interrupted.
 """
 
-from __future__ import annotations
-
 import os
 import posixpath
 import time
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+import numpy as np
+from sqlalchemy import Connection
 
 from bandstand.errors import BandstandError
 from bandstand.music.audio.descriptors.definition import VERSION
 from bandstand.music.library.analyse import request
-from bandstand.music.library.analysers import may_have_passed
+from bandstand.music.library.analysers import Analyser, Asked, Outcome, may_have_passed
 from bandstand.music.library.content import fingerprint, modified_ns, open_beneath
 from bandstand.music.library.walk import Folder, FoundFile, Refused, walk
+from bandstand.store.database.connection import Store
 from bandstand.store.songs import files, scans, songs
+from bandstand.store.songs.files import FileRecord
 from bandstand.store.songs.save_analysis import record_analyses, record_problem, relocate
 from bandstand.store.songs.scans import ScanCounts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Sequence
-
-    import numpy as np
-    from sqlalchemy import Connection
-
-    from bandstand.music.library.analysers import Analyser, Asked, Outcome
-    from bandstand.store.database.connection import Store
-    from bandstand.store.songs.files import FileRecord
-    from bandstand.types import Analysis
+from bandstand.types import Analysis
 
 # ── Songs in files that have moved ──────────────────────────────────────────────────────
 

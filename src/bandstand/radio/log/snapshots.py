@@ -5,16 +5,16 @@ can always be made again from the log. Nothing here looks at the clock: a log sa
 time.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 import numpy as np
+from sqlalchemy import Connection
 
 from bandstand.errors import InvalidInputError, StoreError
 from bandstand.music.catalogue import columns, matrix
@@ -27,6 +27,7 @@ from bandstand.radio.log.fold import (
     VERSION,
     Ledger,
     PlayTable,
+    Rows,
     Rule,
     extend,
     fold,
@@ -34,17 +35,10 @@ from bandstand.radio.log.fold import (
     rewrites,
 )
 from bandstand.store import accounts
+from bandstand.store.database.connection import Store
 from bandstand.store.events import events, imports, snapshots
+from bandstand.store.events.events import Event
 from bandstand.store.songs import projections
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from sqlalchemy import Connection
-
-    from bandstand.radio.log.fold import Rows
-    from bandstand.store.database.connection import Store
-    from bandstand.store.events.events import Event
 
 _CHECKSUM_BYTES: Final = 32  # of a SHA-256
 _REPORT_EVERY: Final = 1_000  # events

@@ -19,40 +19,33 @@ PostgreSQL cannot vacuum. So a read has a time limit: later statements are refus
 one is interrupted.
 """
 
-from __future__ import annotations
-
 import math
+import sqlite3
 import threading
 import time
 from collections import deque
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final, Self
+from pathlib import Path
+from typing import Any, Final, Self
 
-from sqlalchemy import URL, create_engine, event
+from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from bandstand.errors import StoreError
 from bandstand.store.database import migrations, secure_erase
 from bandstand.store.database.failures import locked, store_error
 from bandstand.store.database.location import Location, SqliteLocation, parse_location
+from bandstand.store.database.migrations import Migration
 from bandstand.store.database.serving_lock import is_served_elsewhere, is_served_here
 from bandstand.store.database.sqlite_file import (
     ensure_file,
     keep_copy,
     use_write_ahead_log,
 )
-
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from sqlalchemy import Connection, Engine
-    from sqlalchemy.engine.interfaces import DBAPIConnection
-
-    from bandstand.store.database.migrations import Migration
 
 # How long another connection may hold the write lock, in seconds.
 LOCK_SECONDS: Final = 5.0

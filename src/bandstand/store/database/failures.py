@@ -1,19 +1,13 @@
 """Errors of a database by what they mean: disk full, locked, damaged, read-only."""
 
-from __future__ import annotations
-
 import sqlite3
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from bandstand.errors import StoreError, StoreFailedError, StoreFullError, StoreLockedError
-
-if TYPE_CHECKING:
-    from sqlalchemy.exc import SQLAlchemyError
-
-    from bandstand.store.database.location import Location
+from bandstand.store.database.location import Location
 
 # By the beginning of SQLite's name for the error, or of PostgreSQL's five letters (its manual,
 # appendix A); the first that fits is meant. A full disk works again later, a failing one does not.

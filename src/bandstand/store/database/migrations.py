@@ -6,22 +6,16 @@ transaction, so a process that dies in a step leaves the version before it. Seve
 open a new store at once: one of them makes it. `schema` describes the tables as they are now.
 """
 
-from __future__ import annotations
-
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
-from sqlalchemy import func, insert, inspect, select, text
+from sqlalchemy import Connection, func, insert, inspect, select, text
 
 from bandstand.errors import StoreError, StoreVersionError
 from bandstand.store.database.schema import SCHEMA_VERSION
 from bandstand.store.database.sqlite_file import APPLICATION_ID, is_foreign
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sqlalchemy import Connection
 
 # An arbitrary number that other programs in the same PostgreSQL database are unlikely to lock.
 _LOCK_NUMBER: Final = 0x42414E4453544E44

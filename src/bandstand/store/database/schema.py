@@ -6,14 +6,13 @@ The two databases disagree about what they refuse: SQLite turns NaN into NULL wi
 keeps a NUL inside text, PostgreSQL the other way round. So neither is asked.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re
 import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from sqlalchemy import (
@@ -21,28 +20,26 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    ColumnElement,
+    Connection,
+    Dialect,
     ForeignKey,
     ForeignKeyConstraint,
     Index,
     LargeBinary,
     MetaData,
+    RowMapping,
+    Select,
     Table,
     Text,
     TypeDecorator,
     UniqueConstraint,
     text,
 )
+from sqlalchemy.types import TypeEngine
 
 from bandstand.errors import InvalidInputError
-from bandstand.types import Tags, frozen
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from sqlalchemy import ColumnElement, Connection, Dialect, RowMapping, Select
-    from sqlalchemy.types import TypeEngine
-
-    from bandstand.types import Vector
+from bandstand.types import Tags, Vector, frozen
 
 METADATA: Final = MetaData()
 

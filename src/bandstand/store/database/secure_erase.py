@@ -10,21 +10,16 @@ with the transaction itself. If a process dies before the erase, the next proces
 writes does it.
 """
 
-from __future__ import annotations
-
 import secrets
 import sqlite3
 import threading
 import time
+from collections.abc import Callable
 from contextlib import closing
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from sqlalchemy import Connection, Engine
 
 _MAX_HEADER_NUMBER: Final = 2**31 - 1
 # Instructions of SQLite's virtual machine between two calls of `should_stop`.

@@ -8,28 +8,23 @@ Before an upgrade the store is copied to FILE.before-version-N, where N is the f
 it did not have yet. An older Bandstand can go on with that copy: `bandstand restore`.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import secrets
 import sqlite3
 import stat
 import time
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
+from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
 from bandstand.errors import StoreError, StoreFullError
 from bandstand.store.database.failures import is_busy
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from sqlalchemy import Connection, Engine
 
 # "BAND" in the file's header identifies a Bandstand store, also to the program `file`.
 APPLICATION_ID: Final = 0x42414E44

@@ -11,26 +11,20 @@ An error in one task does not affect the others: the group is written again, eac
 savepoint of its own. An error of the store is the answer of every task that it concerns.
 """
 
-from __future__ import annotations
-
 import threading
 from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
+from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from bandstand.errors import StoreError, StoreFailedError, StoreFullError, StoreLockedError
+from bandstand.store.database.connection import Store
 from bandstand.store.database.failures import store_error
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from sqlalchemy import Connection
-
-    from bandstand.store.database.connection import Store
 
 MAX_GROUP_TASKS: Final = 256
 MAX_WAITING_TASKS: Final = 4_096

@@ -6,13 +6,14 @@ to the driver: SQLAlchemy costs 40 µs a statement, SQLite itself 2. Errors beco
 everywhere else.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from sqlalchemy import Connection
+from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.exc import DBAPIError
 
 from bandstand.errors import ConflictError, InvalidInputError, KeyReusedError, NotFoundError
@@ -28,13 +29,6 @@ from bandstand.store.events.values import (
     digest_of,
     since_heard_ms,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from sqlalchemy import Connection
-    from sqlalchemy.engine.interfaces import DBAPICursor
-
 
 _PARAMETER_IN: Final = {"sqlite": r":\1", "postgresql": r"%(\1)s"}
 

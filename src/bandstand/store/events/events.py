@@ -8,11 +8,10 @@ The same key is the same event, however often it comes; and time never runs back
 whatever the clock does, and however late an event comes: it is no earlier than the one before it.
 """
 
-from __future__ import annotations
+from collections.abc import Collection, Iterator
+from typing import Any, Final
 
-from typing import TYPE_CHECKING, Any, Final
-
-from sqlalchemy import select
+from sqlalchemy import Connection, Select, select
 
 from bandstand.errors import NotFoundError
 from bandstand.store.database.schema import EVENT, LOG_END, checked_id, checked_integer, chunks
@@ -29,11 +28,6 @@ from bandstand.store.events.values import (
     Scope,
     problems_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    from sqlalchemy import Connection, Select
 
 __all__ = [
     "HEARD",

@@ -13,25 +13,20 @@ them, and the same import again is the same row.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
-from sqlalchemy import insert, select
+from sqlalchemy import Connection, insert, select
 
 from bandstand.errors import InvalidInputError, NotFoundError
 from bandstand.store.database.schema import EVENT, IMPORT, SONG, checked_id, checked_text, chunks
 from bandstand.store.events import events
 from bandstand.store.events.events import Appended, NewEvent, append
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from sqlalchemy import Connection
-
-    from bandstand.types import AnyArray
+from bandstand.types import AnyArray
 
 Rows: TypeAlias = np.ndarray[tuple[int], np.dtype[np.void]]
 

@@ -4,18 +4,13 @@ A snapshot can be lost at any time: it is the fold of the log up to `seq`, as th
 `version` writes it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from sqlalchemy import delete, select, text
+from sqlalchemy import Connection, delete, select, text
 
 from bandstand.errors import InvalidInputError
 from bandstand.store.database.schema import SNAPSHOT, checked_id, checked_integer
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

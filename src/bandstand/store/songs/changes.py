@@ -13,19 +13,12 @@ renamed is recorded with two numbers, one for each kind of reader:
   date, and no song comes twice.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, func, insert, literal, select, update
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, literal, select, update
 
 from bandstand.store.database.schema import FILE, SONG_CHANGE, STORE, chunks
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sqlalchemy import ColumnElement, Connection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

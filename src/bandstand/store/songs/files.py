@@ -6,13 +6,12 @@ and in both cases its song keeps its id and comes back with the file. A song is 
 file is neither.
 """
 
-from __future__ import annotations
-
 import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from sqlalchemy import and_, delete, exists, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, exists, func, or_, select, update
 
 from bandstand.store.database.schema import (
     FILE,
@@ -31,11 +30,6 @@ from bandstand.store.songs.changes import (
     note_changes,
     note_song_change,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from sqlalchemy import ColumnElement, Connection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

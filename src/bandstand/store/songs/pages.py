@@ -13,15 +13,25 @@ All spellings of a name count as one, which is shown as most songs write it, and
 as well as Pop. Filters, stations and bans compare names in the same way.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, get_args
 
-from sqlalchemy import case, collate, func, literal_column, or_, select, tuple_
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    case,
+    collate,
+    func,
+    literal_column,
+    or_,
+    select,
+    tuple_,
+)
 
 from bandstand.errors import InvalidInputError, NotFoundError
 from bandstand.store.database.schema import (
@@ -34,14 +44,7 @@ from bandstand.store.database.schema import (
     is_storable,
 )
 from bandstand.store.songs.files import PRESENT
-from bandstand.store.songs.songs import MAX_SEARCH_CHARS, SELECT, record_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from sqlalchemy import ColumnElement, Connection, Select
-
-    from bandstand.store.songs.songs import SongRecord
+from bandstand.store.songs.songs import MAX_SEARCH_CHARS, SELECT, SongRecord, record_of
 
 _GENRES: Final = re.compile(r"[;/,|\\\0]|\s[-–]\s")
 

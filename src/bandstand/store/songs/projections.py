@@ -1,18 +1,13 @@
 """Projections of descriptors to features, each kept under its own version."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sqlalchemy import Select, func, insert, select
+from sqlalchemy import Connection, Select, func, insert, select
 
 from bandstand.errors import InvalidInputError
 from bandstand.store.database.schema import PROJECTION, checked_integer
 from bandstand.store.songs.changes import claim
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

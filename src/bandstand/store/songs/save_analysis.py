@@ -6,14 +6,13 @@ interrupted and resumed gives the same ids as one that was not, in whatever orde
 read.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
-from sqlalchemy import RowMapping, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, RowMapping, bindparam, delete, insert, select, update
 
 from bandstand.errors import InvalidInputError
 from bandstand.store.database.schema import (
@@ -30,14 +29,7 @@ from bandstand.store.database.schema import (
 )
 from bandstand.store.songs.changes import claim, note_changes
 from bandstand.store.songs.files import is_present, place
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sqlalchemy import Connection, RowMapping
-
-    from bandstand.types import Analysis
-
+from bandstand.types import Analysis
 
 Outcome: TypeAlias = Literal["added", "changed", "same"]
 

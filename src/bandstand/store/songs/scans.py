@@ -1,18 +1,13 @@
 """Scans of the library and their results."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import Connection, func, insert, select, update
 
 from bandstand.errors import InvalidInputError
 from bandstand.store.database.schema import SCAN, checked_integer
 from bandstand.store.songs.changes import claim
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

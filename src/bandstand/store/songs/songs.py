@@ -4,13 +4,12 @@
 `SongRecord`s would take a minute and a gigabyte.
 """
 
-from __future__ import annotations
-
 import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from sqlalchemy import func, or_, select
+from sqlalchemy import ColumnElement, Connection, func, or_, select
 
 from bandstand.store.database.schema import (
     FILE,
@@ -23,14 +22,7 @@ from bandstand.store.database.schema import (
     is_storable,
 )
 from bandstand.store.songs.files import PRESENT
-from bandstand.types import Tags
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from sqlalchemy import ColumnElement, Connection
-
-    from bandstand.types import Vector
+from bandstand.types import Tags, Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,19 +9,18 @@ A restore only reads the backup. It checks it completely before anything else is
 replaces the store atomically; the old store is kept beside it.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import sqlite3
 import stat
 import tempfile
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import Connection, delete, func, insert, select
 
 from bandstand.errors import (
     ConflictError,
@@ -30,7 +29,7 @@ from bandstand.errors import (
     StoreLockedError,
     StoreVersionError,
 )
-from bandstand.store.database.connection import LOCK_SECONDS, open_store
+from bandstand.store.database.connection import LOCK_SECONDS, Store, open_store
 from bandstand.store.database.failures import is_busy
 from bandstand.store.database.location import Location, SqliteLocation
 from bandstand.store.database.migrations import MIGRATIONS
@@ -62,13 +61,6 @@ from bandstand.store.database.sqlite_file import (
     sync,
     written_beside,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sqlalchemy import Connection
-
-    from bandstand.store.database.connection import Store
 
 # Every store has its own versions, and what opens an account is not copied.
 _LEFT_OUT: Final = frozenset({SCHEMA_VERSION.name, *OPENING_TABLES})

@@ -15,18 +15,18 @@ descriptors, only the songs that the account knows, and nothing that reveals whi
 played in a study.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from sqlalchemy import and_, insert, select
+from sqlalchemy import Connection, RowMapping, Select, Table, and_, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from bandstand.errors import BandstandError, InvalidInputError
 from bandstand.store import accounts
+from bandstand.store.database.connection import Store
 from bandstand.store.database.schema import (
     ACCOUNT,
     EVENT,
@@ -55,14 +55,6 @@ from bandstand.store.transfer import entries
 from bandstand.store.transfer.backup import check_empty
 from bandstand.store.transfer.entries import ENTRIES, Entry, checked_entry, rows_of
 from bandstand.store.transfer.verify import study_problems
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from sqlalchemy import Connection, RowMapping, Select, Table
-
-    from bandstand.store.database.connection import Store
-
 
 FORMAT: Final = 1
 WHOLE: Final = "store"

@@ -7,17 +7,17 @@ only arms that were begun have songs, and these are numbered without a gap and a
 perhaps the last.
 """
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from sqlalchemy import BigInteger, Boolean, LargeBinary, Text, and_, func, select
+from sqlalchemy import BigInteger, Boolean, Connection, LargeBinary, Text, and_, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from bandstand.errors import BandstandError
+from bandstand.store.database.connection import Store
 from bandstand.store.database.schema import (
     ACCOUNT,
     APP_PASSWORD,
@@ -32,13 +32,6 @@ from bandstand.store.database.schema import (
 )
 from bandstand.store.events import events, imports
 from bandstand.store.transfer.backup import count_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from sqlalchemy import Connection
-
-    from bandstand.store.database.connection import Store
 
 # SQLite would take a value of any kind in these columns.
 _CHECKED_TABLES: Final = (

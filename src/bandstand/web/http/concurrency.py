@@ -11,18 +11,15 @@ import asyncio
 import os
 import sys
 import threading
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
+from typing import Any, Final, ParamSpec, TypeVar
+
+from starlette.requests import Request
 
 from bandstand.web.http.problems import busy
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-    from typing import Any
-
-    from starlette.requests import Request
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -8,25 +8,20 @@ Several ranges at once are answered with the whole file, which the standard allo
 cannot be abused. A header that cannot be parsed is ignored.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import format_datetime, parsedate_to_datetime
-from typing import TYPE_CHECKING, BinaryIO, Final, Literal
+from typing import BinaryIO, Final, Literal
 from urllib.parse import quote
 
 import anyio
 import anyio.to_thread
 from starlette.responses import Response
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from starlette.types import Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 # With optional white space and empty elements of the list, as the standard allows.
 _ONE_RANGE: Final = re.compile(r"bytes=[ \t,]*([0-9]*)-([0-9]*)[ \t,]*", re.ASCII | re.IGNORECASE)

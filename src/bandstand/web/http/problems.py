@@ -7,17 +7,20 @@ what the request held; `request_id` finds the request in the server's log. What 
 does not allow yet also says `until` when.
 """
 
-from __future__ import annotations
-
 import logging
 import math
 import traceback
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
 
 from bandstand.errors import (
     BandstandError,
@@ -35,14 +38,6 @@ from bandstand.errors import (
     StudyUnreadableError,
     WeakPasswordError,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from fastapi import FastAPI
-    from fastapi.routing import APIRoute
-    from starlette.requests import Request
-    from starlette.responses import Response
 
 LOG: Final = logging.getLogger("bandstand.web")
 RETRY_AFTER: Final = 2  # seconds, when the store is busy

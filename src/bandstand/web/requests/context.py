@@ -1,32 +1,26 @@
 """The server's long-lived parts, which every request can reach."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
+from sqlalchemy import Connection
 
+from bandstand._util.clock import Clock
+from bandstand.media.media import Media
+from bandstand.music.library.scanner import Scanner
+from bandstand.radio.service import Radio
 from bandstand.settings import Settings
+from bandstand.store.database.connection import Store
 from bandstand.study.service import StudyService
 from bandstand.web.http.concurrency import ListenerQueue, ThreadPool
 from bandstand.web.security.access import Access, access_from
 from bandstand.web.security.browser_sessions import SessionCache
 from bandstand.web.security.passwords import PasswordPool, SetupToken
 from bandstand.web.security.throttle import Throttle
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from sqlalchemy import Connection
-
-    from bandstand._util.clock import Clock
-    from bandstand.media.media import Media
-    from bandstand.music.library.scanner import Scanner
-    from bandstand.radio.service import Radio
-    from bandstand.store.database.connection import Store
 
 T = TypeVar("T")
 

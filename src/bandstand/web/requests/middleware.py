@@ -9,24 +9,19 @@ from anywhere, and its answers may be read anywhere. It sees no cookie, so that 
 more there than its own app password allows.
 """
 
-from __future__ import annotations
-
 import logging
 import secrets
 import time
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bandstand.web.http.problems import RETRY_AFTER, Problem, answer, note, problem_of
 from bandstand.web.http.timeouts import TOO_MANY_CONNECTIONS
+from bandstand.web.requests.context import Context
 from bandstand.web.security.access import client_address, is_known_host, is_own_origin
 from bandstand.web.security.browser_sessions import strip_foreign_cookies
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    from bandstand.web.requests.context import Context
 
 ACCESS_LOG: Final = logging.getLogger("bandstand.access")
 

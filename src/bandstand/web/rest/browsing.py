@@ -4,34 +4,29 @@ There is one music folder, so `musicFolderId` changes nothing. Clients that know
 artists as folders of albums, and albums as folders of songs.
 """
 
-from __future__ import annotations
-
 import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+from sqlalchemy import Connection
 
 from bandstand.store.songs import songs
 from bandstand.store.songs.pages import Filter, name_key, page
+from bandstand.store.songs.songs import SongRecord
+from bandstand.types import AnyArray
 from bandstand.web.rest.answers import FAILED, Refusal, Tree, not_found
 from bandstand.web.rest.calls import Call, endpoint
 from bandstand.web.rest.entries import (
+    Marks,
     album_folder,
     album_tree,
     artist_folder,
     artist_tree,
     child,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from sqlalchemy import Connection
-
-    from bandstand.store.songs.songs import SongRecord
-    from bandstand.types import AnyArray
-    from bandstand.web.rest.entries import Marks
-    from bandstand.web.rest.library import Album, Artist, Library
+from bandstand.web.rest.library import Album, Artist, Library
 
 MUSIC_FOLDER: Final = {"id": 1, "name": "Music"}
 MAX_PAGE: Final = 500

@@ -7,38 +7,32 @@ Every endpoint declares the scope that an app password needs for it. One that re
 in another thread; one that is a coroutine waits by itself.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 from urllib.parse import parse_qsl
 
-from bandstand.store.app_passwords import SCOPES
+from starlette.requests import Request
+from starlette.responses import Response
+
+from bandstand.store.app_passwords import SCOPES, App, AppScope
 from bandstand.store.database.schema import is_storable
 from bandstand.web.http.problems import Problem
 from bandstand.web.http.request_input import read_body
 from bandstand.web.requests.authentication import check_scope, verify_secret, verify_token
+from bandstand.web.requests.context import Context
 from bandstand.web.rest.answers import (
     CONFLICTING_LOGIN,
     FAILED,
     MISSING_PARAMETER,
     WRONG_KEY,
     Refusal,
+    Tree,
     refusal_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    from bandstand.store.app_passwords import App, AppScope
-    from bandstand.web.requests.context import Context
-    from bandstand.web.rest.answers import Tree
-    from bandstand.web.rest.memory import RestMemory
+from bandstand.web.rest.memory import RestMemory
 
 MAX_FORM_BYTES: Final = 1 << 20
 MAX_CLIENT_CHARS: Final = 60

@@ -17,27 +17,22 @@ arrays: a page of a list costs what is on it.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
+from bandstand.music.catalogue.catalogue import Catalogue
 from bandstand.music.catalogue.columns import MAX_SECONDS
 from bandstand.music.catalogue.names import NOTHING
 from bandstand.store.database.schema import FILE, SONG
 from bandstand.store.songs.files import PRESENT
 from bandstand.store.songs.pages import genre_names, name_key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from sqlalchemy import Connection
-
-    from bandstand.music.catalogue.catalogue import Catalogue
-    from bandstand.types import AnyArray, Indices
+from bandstand.types import AnyArray, Indices
 
 UNKNOWN_ARTIST: Final = "Unknown Artist"
 UNKNOWN_ALBUM: Final = "Unknown Album"

@@ -12,16 +12,18 @@ delivered late has its time, as far as the log's rule of rising time allows. Rat
 artists are kept and shown, and teach nothing: they do not say which songs are meant.
 """
 
-from __future__ import annotations
-
 import asyncio
 import secrets
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import Any, Final
+
+from sqlalchemy import Connection
 
 from bandstand.store import app_state, favourites
 from bandstand.store.events import events
 from bandstand.store.events.values import MAX_AGE_MS, NewEvent, Scope
 from bandstand.store.songs import songs
+from bandstand.store.songs.songs import SongRecord
 from bandstand.web.rest.answers import FAILED, MISSING_PARAMETER, Refusal, Tree, moment, not_found
 from bandstand.web.rest.browsing import View, store_id, viewing
 from bandstand.web.rest.calls import Call, endpoint
@@ -36,13 +38,6 @@ from bandstand.web.rest.plays import (
     reported,
     submitted,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from sqlalchemy import Connection
-
-    from bandstand.store.songs.songs import SongRecord
 
 _COUNTED: Final = "app:"
 _MAX_LENGTH_MS: Final = 86_400_000

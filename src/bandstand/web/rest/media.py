@@ -7,26 +7,21 @@ another format                     MP3
 `maxBitRate` below the file's      MP3 of at most that, or what `format` says
 """
 
-from __future__ import annotations
+from typing import Any, Final
 
-from typing import TYPE_CHECKING, Any, Final
+from starlette.responses import Response
 
 from bandstand.media.conversion import Target
-from bandstand.media.covers import SIDES
+from bandstand.media.covers import SIDES, Picture
 from bandstand.store import playlists
 from bandstand.store.songs import songs
+from bandstand.store.songs.songs import SongRecord
 from bandstand.web.rest.answers import not_found
 from bandstand.web.rest.browsing import View, store_id
 from bandstand.web.rest.calls import Call, endpoint
 from bandstand.web.rest.entries import CONTENT_TYPES, suffix_of
 from bandstand.web.rest.lists import LISTS, radio_list
 from bandstand.web.routes.media import media_of, picture_of, send_audio, send_picture, sound_of
-
-if TYPE_CHECKING:
-    from starlette.responses import Response
-
-    from bandstand.media.covers import Picture
-    from bandstand.store.songs.songs import SongRecord
 
 _DEFAULT_KILOBITS: Final = {"mp3": 192, "opus": 128}
 _KILOBITS: Final = (32, 48, 64, 96, 128, 160, 192, 256, 320)

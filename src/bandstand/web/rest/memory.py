@@ -3,25 +3,19 @@
 All of it can be lost: it follows from the catalogue and the log, or is over with the song.
 """
 
-from __future__ import annotations
-
 import threading
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
+from sqlalchemy import Connection
+
+from bandstand.radio.service import Radio
 from bandstand.store import app_state
 from bandstand.store.events import events
 from bandstand.web.rest.entries import Marks, Said
 from bandstand.web.rest.library import Library
-from bandstand.web.rest.plays import NO_PLAYER
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from sqlalchemy import Connection
-
-    from bandstand.radio.service import Radio
-    from bandstand.web.rest.plays import Heard, Player
+from bandstand.web.rest.plays import NO_PLAYER, Heard, Player
 
 ALBUM_RATINGS: Final = "ratings"
 _MAX_LISTENERS: Final = 32

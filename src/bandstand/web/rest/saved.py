@@ -1,11 +1,13 @@
 """Playlists: the listener's own, and the lists of the radio, which can only be read."""
 
-from __future__ import annotations
-
 import asyncio
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sqlalchemy import Connection
 
 from bandstand.store import playlists
+from bandstand.store.playlists import Playlist
 from bandstand.store.songs import songs
 from bandstand.web.rest.answers import (
     MISSING_PARAMETER,
@@ -17,15 +19,7 @@ from bandstand.web.rest.answers import (
 )
 from bandstand.web.rest.browsing import View, store_id, viewing
 from bandstand.web.rest.calls import Call, endpoint
-from bandstand.web.rest.lists import COMMENTS, DAY_MS, LISTS, radio_list
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from sqlalchemy import Connection
-
-    from bandstand.store.playlists import Playlist
-    from bandstand.web.rest.lists import KeptList
+from bandstand.web.rest.lists import COMMENTS, DAY_MS, LISTS, KeptList, radio_list
 
 
 @endpoint("getPlaylists", scope="read")

@@ -1,23 +1,17 @@
 """Songs and events as JSON."""
 
-from __future__ import annotations
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final
 
-from typing import TYPE_CHECKING, Any, Final
+from sqlalchemy import Connection
 
+from bandstand.media.media import Media
 from bandstand.store import favourites
 from bandstand.store.events import events
+from bandstand.store.events.events import Event
 from bandstand.store.songs import songs
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from sqlalchemy import Connection
-
-    from bandstand.media.media import Media
-    from bandstand.store.events.events import Event
-    from bandstand.store.songs.songs import SongRecord
-    from bandstand.web.requests.context import Context
-
+from bandstand.store.songs.songs import SongRecord
+from bandstand.web.requests.context import Context
 
 _GAINS: Final = ("track_gain", "track_peak", "album_gain", "album_peak")
 

@@ -6,28 +6,23 @@ Secure, and its name begins with `__Host-`, so that neither plain HTTP nor a nei
 can set it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import time
 from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from starlette.requests import Request
+from starlette.responses import Response
+
+from bandstand._util.clock import Clock
 from bandstand.store import sessions
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    from bandstand._util.clock import Clock
-    from bandstand.store.accounts import Account
-    from bandstand.store.database.connection import Store
-    from bandstand.web.http.concurrency import ThreadPool
-    from bandstand.web.security.access import Access
+from bandstand.store.accounts import Account
+from bandstand.store.database.connection import Store
+from bandstand.web.http.concurrency import ThreadPool
+from bandstand.web.security.access import Access
 
 NAME: Final = "bandstand_session"
 SECURE_NAME: Final = f"__Host-{NAME}"
