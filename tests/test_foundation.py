@@ -229,9 +229,10 @@ def prose(page: Path) -> str:
 
 
 def anchors(page: Path) -> set[str]:
-    """Return the anchors of a document's headings, as GitHub makes them."""
+    """Return a document's own anchors, and those of its headings, as GitHub makes them."""
     headings = re.findall(r"^#+ (.*)$", prose(page), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", each.lower()).strip().replace(" ", "-") for each in headings}
+    names = {re.sub(r"[^\w\- ]", "", each.lower()).strip().replace(" ", "-") for each in headings}
+    return names | set(re.findall(r'<a id="([^"]+)">', prose(page)))
 
 
 def leads_nowhere(page: Path, link: str) -> bool:

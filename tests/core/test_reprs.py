@@ -24,7 +24,7 @@ TAGS = [[f"tag {row % 70}"] for row in range(500)]
 def radio(algorithm: str) -> Recommender:
     one = Recommender(features=FEATURES, tags=TAGS, algorithm=algorithm)
     for song in range(3):
-        one.update(song, rating=1.5 * song, time=60 * song)
+        one.update(song, rating=1 + 1.5 * song, time=60 * song)
     return one
 
 

@@ -111,7 +111,8 @@ class NoisePrior:
 
     shape: float = 1e-3
     rate: float = 1e-3
-    by_weight: bool = False  # whether an answer of weight w counts as w answers (46)
+    # Whether an answer of weight w counts as w answers (46).
+    by_weight: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         """Refuse what is no gamma distribution."""

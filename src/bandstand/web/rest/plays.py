@@ -131,7 +131,8 @@ def reported(player: Player, report: Report, now: int) -> Step:
         return player, []
     player = _advanced(player, report, now)
     if report.state == "stopped":
-        return replace(player, before=player.song), _ended(replace(player, state="paused"), now)
+        ended = _ended(replace(player, state="paused"), now)
+        return replace(player, before=player.song, waits_for_submission=None), ended
     return player, []
 
 
@@ -269,14 +270,18 @@ def submitted(player: Player, song: str, time: int | None, now: int) -> Step:
         if player.has_timeline or not _is_at_end(player, now - player.began_at):
             return player, []
         ended = _ended_by_clock(player, now)
-        return replace(player, state="stopped", before=song), ended
+        return replace(player, state="stopped", before=song, waits_for_submission=None), ended
     waits = player.waits_for_submission
     is_soon = now - player.began_at <= BETWEEN_SONGS_MS
     if waits is not None and waits.song == song and is_soon:
         return replace(player, waits_for_submission=None), [waits]
     if player.before == song and is_soon and (time is None or time <= player.began_at):
         return player, []  # it has ended, and was noted then
-    return player, [_unknown(song, now if time is None else min(time, now))]
+    ended = []
+    is_over = player.is_submitted and _is_at_end(player, now - player.began_at)
+    if time is None and is_over and (ended := _ended_by_clock(player, now)):
+        player = replace(player, state="stopped", before=player.song)  # noted before the other
+    return player, [*ended, _unknown(song, now if time is None else min(time, now))]
 
 
 def _unknown(song: str, at: int) -> Heard:
