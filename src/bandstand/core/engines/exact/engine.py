@@ -3,7 +3,7 @@
 Given s the model is conjugate linear regression, so only s has to be integrated
 numerically: (8) to (13). Deterministic, online, and it has no sampling error.
 
-An answer is a rank-one update of every node (14). The grid is placed anew from the
+An answer is a rank-one update of every node (14). The grid is placed again from the
 history when it no longer resolves the posterior, about each time the history doubles. That costs
 N·p², so `rebuilt` does it ahead of time, for those who can wait.
 """
@@ -229,7 +229,7 @@ class _Density:
 
 
 def _grid_error(belief: ExactBelief) -> float:
-    """Return how badly the grid resolves the posterior; above 1 it has to be placed anew."""
+    """Return how badly the grid resolves the posterior; above 1 it has to be placed again."""
     return recovery_grid.grid_error(belief.grid, belief.log_density)
 
 
