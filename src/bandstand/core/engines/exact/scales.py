@@ -26,8 +26,8 @@ from bandstand.types import Vector
 
 # Of fewer answers every kind is about as likely as before.
 FIRST: Final = 8
-# Recovery times over which a kind's evidence is summed up: this number in the prior's interval, and of
-# these only where the prior is less than this many nats below its highest.
+# Recovery times over which a kind's evidence is summed up: this number in the prior's interval,
+# and of these only where the prior is less than this many nats below its highest.
 _TIMES, _DEPTH = 25, 8.0
 
 
